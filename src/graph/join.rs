@@ -48,7 +48,7 @@ impl Joined {
         Self {
             graph: join(&pieces, &places, count, outside).into(),
             pieces: pieces.into(),
-            left_alone: left_alone.iter().map(|id| ObjectId::clone(id)).collect(),
+            left_alone: left_alone.iter().copied().cloned().collect(),
             places: places.into(),
             suppliers: suppliers.into(),
         }
