@@ -11,4 +11,4 @@ mod unit;
 pub use cluster_part::{ClusterPart, pools, units, units_of};
 pub use likeness::{Likeness, renamed, renames};
 pub use pool::Pool;
-pub use unit::{Unit, cluster_of};
+pub use unit::{Unit, cluster_of, within};

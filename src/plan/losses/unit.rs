@@ -3,6 +3,7 @@
 //! In: the id of an object, and the name of its cluster. Out: the [`Unit`] that it is, or belongs to. One that Cluster
 //! API leads and one that is written as resources of Azure Service Operator are alike here.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -84,17 +85,31 @@ impl Unit {
         }
     }
 
+    /// Returns true for a cluster itself, and for a pool of it.
+    #[must_use]
+    pub fn is_within(&self, cluster: &Self) -> bool {
+        (&self.namespace, &self.cluster) == (&cluster.namespace, &cluster.cluster)
+    }
+
+    /// The names that the object of the pool, or of the cluster, may have.
+    #[must_use]
+    pub fn object_names(&self) -> Vec<String> {
+        match &self.pool {
+            Some(pool) => vec![pool.clone(), format!("{}-{pool}", self.cluster)],
+            None => vec![self.cluster.clone()],
+        }
+    }
+
     /// Returns true if an object of this id may be the cluster or the pool, judged by names alone.
     #[must_use]
     pub fn may_be(&self, id: &ObjectId) -> bool {
-        let within =
-            |pool: &String| id.name == *pool || id.name == format!("{}-{pool}", self.cluster);
-        let is_named = match (Role::of(id), &self.pool) {
-            (Some(Role::Root), None) => id.name == self.cluster,
-            (Some(Role::Pool), Some(pool)) => within(pool),
-            _ => false,
+        let role = match self.pool {
+            Some(_) => Role::Pool,
+            None => Role::Root,
         };
-        is_named && id.namespace == self.namespace
+        Role::of(id) == Some(role)
+            && id.namespace == self.namespace
+            && self.object_names().contains(&id.name)
     }
 
     /// Reads `<namespace>/<cluster>` and `<namespace>/<cluster>/<pool>`.
@@ -112,6 +127,17 @@ impl Unit {
             _ => None,
         }
     }
+}
+
+/// What is known of a cluster and its pools, without looking at those of others.
+pub fn within<'u, T>(
+    units: &'u BTreeMap<Unit, T>,
+    cluster: &Unit,
+) -> impl Iterator<Item = (&'u Unit, &'u T)> {
+    let cluster = cluster.root();
+    // Pools follow their cluster.
+    let from = units.range(&cluster..);
+    from.take_while(move |(unit, _)| unit.is_within(&cluster))
 }
 
 /// Where a Cluster and a MachinePool refer to their other half.

@@ -53,7 +53,7 @@ impl Created {
     /// A line for each new cluster and each new pool of another.
     pub(super) fn lines(&self) -> Vec<String> {
         let clusters = self.objects.iter().map(|(unit, objects)| {
-            let pools = self.pools.iter().filter(|(pool, _)| pool.root() == *unit);
+            let pools = losses::within(&self.pools, unit);
             let pools: Vec<&Pool> = pools.map(|(_, pool)| pool).collect();
             let version = self
                 .versions

@@ -192,10 +192,8 @@ fn count_nodes(losses: &mut [Loss], old: Option<&Plan>) {
     let parts: Vec<(&ObjectId, ClusterPart)> = parts.collect();
     let pools = losses::pools(parts.iter().map(|(id, part)| (*id, part)));
     for loss in losses {
-        let lost = pools.iter().filter(|(pool, _)| match loss.unit.pool {
-            Some(_) => **pool == loss.unit,
-            None => pool.root() == loss.unit,
-        });
+        let lost = losses::within(&pools, &loss.unit);
+        let lost = lost.filter(|(pool, _)| loss.unit.pool.is_none() || **pool == loss.unit);
         loss.nodes = lost.map(|(_, pool)| pool.nodes).sum();
     }
 }

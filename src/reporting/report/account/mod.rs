@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 use super::parts::unread_count;
 use super::proposal::{Member, Proposal};
 use super::unread::Unread;
-use crate::api::platform::is_root;
+use crate::api::platform::{Role, is_root};
 use crate::api::{kinds, labels, timeline};
 use crate::apply::{DeletionGuard, Unapproved};
 use crate::graph::Graph;
@@ -365,11 +365,12 @@ impl<'a> Parts<'a> {
             let Some(unit) = self.units.get(id) else {
                 continue;
             };
-            let is_of = |pool: &Unit| match (&unit.pool, fate) {
-                (Some(_), _) => pool == unit,
-                (None, fate) => *fate == Fate::Rolled && pool.root() == *unit,
+            let is_of = |pool: &Unit| match unit.pool {
+                Some(_) => pool == unit,
+                None => *fate == Fate::Rolled,
             };
-            for (pool, of) in self.pools.iter().filter(|(pool, _)| is_of(pool)) {
+            let pools = losses::within(&self.pools, unit);
+            for (pool, of) in pools.filter(|(pool, _)| is_of(pool)) {
                 counts.pool(pool, *fate, of.nodes);
             }
             if unit.pool.is_none() && matches!(fate, Fate::Replaced | Fate::Refused) {
@@ -427,21 +428,32 @@ impl Account {
     /// Makes errors of the findings that a pool and its cluster are too far apart, where the version of either changes: Azure
     /// takes such a pool only when it creates one (N04, N05, N08 and C09).
     pub(super) fn refuse_versions(&self, findings: &mut [Finding]) {
-        let mut changed: BTreeSet<Unit> = BTreeSet::new();
+        let (mut clusters, mut parts) = (HashSet::new(), HashSet::new());
         for field in self.changes.fields().filter(|field| field.name == VERSION) {
-            let cluster = field.cluster.as_deref().and_then(Unit::parse);
-            let of = |pool: &&Unit| match field.part.kind.as_str() {
-                "HcpOpenShiftCluster" => cluster.as_ref() == Some(&pool.root()),
-                _ => pool.may_be(&field.part),
-            };
-            let pools = self.units.iter().filter(|unit| unit.pool.is_some());
-            changed.extend(pools.filter(of).cloned());
+            match field.part.kind.as_str() {
+                "HcpOpenShiftCluster" => {
+                    clusters.extend(field.cluster.as_deref().and_then(Unit::parse));
+                }
+                _ if Role::of(&field.part) == Some(Role::Pool) => {
+                    parts.insert((&*field.part.namespace, &*field.part.name));
+                }
+                _ => {}
+            }
         }
         let is_new = |pool: &Unit| matches!(self.counts.pools.get(pool), Some((Fate::New, _)));
-        changed.retain(|pool| !is_new(pool));
+        let mut changed: HashSet<(&str, String)> = HashSet::new();
+        for pool in self.units.iter().filter(|unit| unit.pool.is_some()) {
+            let (namespace, names) = (&*pool.namespace, pool.object_names());
+            let mut own = names.iter().map(|name| (namespace, &**name));
+            let differs = clusters.contains(&pool.root()) || own.any(|name| parts.contains(&name));
+            if differs && !is_new(pool) {
+                changed.extend(names.into_iter().map(|name| (namespace, name)));
+            }
+        }
         let of_pool = |finding: &Finding| {
             let object = finding.object.as_ref();
-            object.is_some_and(|id| changed.iter().any(|pool| pool.may_be(id)))
+            let object = object.filter(|id| Role::of(id) == Some(Role::Pool));
+            object.is_some_and(|id| changed.contains(&(&*id.namespace, id.name.clone())))
         };
         for finding in findings
             .iter_mut()
