@@ -190,6 +190,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_within_a_cluster_is_it_and_its_pools() {
+        let names = ["n/a", "n/a/x", "n/a/y", "n/a-b/x", "n/ab", "m/a", "o/a/x"];
+        let units = names.iter().filter_map(|name| Unit::parse(name));
+        let units: BTreeMap<Unit, ()> = units.map(|unit| (unit, ())).collect();
+        assert_eq!(units.len(), names.len());
+        for (of, expected) in [
+            ("n/a", &["n/a", "n/a/x", "n/a/y"][..]),
+            ("n/a/y", &["n/a", "n/a/x", "n/a/y"]),
+            ("n/a-b", &["n/a-b/x"]),
+            ("o/a", &["o/a/x"]),
+            ("o/b", &[]),
+        ] {
+            let cluster = Unit::parse(of).expect("a name");
+            let found = within(&units, &cluster).map(|(unit, ())| unit.to_string());
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{of}");
+        }
+    }
+
+    #[test]
     fn a_name_is_read_as_it_is_written() {
         for text in ["ns/c", "ns/c/p"] {
             assert_eq!(
