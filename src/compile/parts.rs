@@ -27,7 +27,7 @@ use super::sources::{Found, Sources};
 use super::wrong::duplicate;
 use super::{lost, misspelt};
 use crate::api::fleet::FleetPolicy;
-use crate::graph::{Elsewhere, Joined, Piece};
+use crate::graph::{self, Elsewhere, Graph, Joined, Piece};
 use crate::model::{Budget, Finding, Node, Object, ObjectId, QuickMap, Span, Tree};
 use crate::overlay::Effects;
 use crate::rules;
@@ -124,17 +124,14 @@ fn digested<K: Send + Sync, T: Clone + Send + Sync>(
     drop((parts, checked));
     let checked = sources.settle(policy, tree, found);
     // The graph of a fleet with errors would lack what they hide.
+    let joined = (!checked.has_errors()).then(|| join(pieces, &starts, &raw, reuse));
+    let (graph, joined) = joined.unwrap_or_default();
     let last = reuse.and_then(|reuse| reuse.memory.graph());
-    let graph = match checked.has_errors() {
-        true => None,
-        false => Some(join(pieces, &starts, &raw, last)),
-    };
-    let memory = memory.map(|memory| memory.with_graph(graph.as_ref().or(last)));
-    let graph = graph.map(|joined| Arc::clone(joined.graph()));
+    let memory = memory.map(|memory| memory.with_graph(joined.as_ref().or(last)));
     let digest = Digest {
         checked,
         kept,
-        graph: graph.unwrap_or_default(),
+        graph,
     };
     Some((digest, memory))
 }
@@ -210,18 +207,29 @@ fn graphs(groups: &[Group]) -> Vec<PartGraph> {
     graphs.collect()
 }
 
-/// The graph of the fleet, in which the objects of each part start at the index in `starts`. The `last` one may be like it.
-fn join(graphs: Vec<PartGraph>, starts: &[usize], raw: &[Object], last: Option<&Joined>) -> Joined {
+/// The graph of the fleet, in which the objects of each part start at the index in `starts`; if there is a memory, with what it was
+/// joined from.
+fn join<K, T>(
+    graphs: Vec<PartGraph>,
+    starts: &[usize],
+    raw: &[Object],
+    reuse: Option<&Reuse<'_, K, T>>,
+) -> (Arc<Graph>, Option<Joined>) {
     let encrypted = raw.iter().filter(|object| rules::is_encrypted(object));
     let left_alone: Vec<&ObjectId> = encrypted.map(|object| &object.id).collect();
     let pieces = graphs.into_iter().map(|PartGraph { graph, parts }| Piece {
         graph,
         objects: indices(&parts, starts),
     });
-    match last {
-        Some(last) => last.again(pieces.collect(), &left_alone),
-        None => Joined::of(pieces.collect(), &left_alone),
-    }
+    let pieces = pieces.collect();
+    let Some(reuse) = reuse else {
+        return (graph::join(pieces, &left_alone).into(), None);
+    };
+    let joined = match reuse.memory.graph() {
+        Some(last) => last.again(pieces, &left_alone),
+        None => Joined::of(pieces, &left_alone),
+    };
+    (Arc::clone(joined.graph()), Some(joined))
 }
 
 /// Compiles the definitions that are not known; `None` if a limit is exceeded.

@@ -12,7 +12,7 @@ use super::{Graph, Place, Vertex};
 use crate::model::{ObjectId, Origin, QuickMap};
 
 /// The graph of a part of a fleet.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Piece {
     /// Its graph.
     pub graph: Arc<Graph>,
@@ -26,31 +26,43 @@ type Places = Vec<Option<usize>>;
 /// The order among the vertices outside of all parts: objects that are left alone come first.
 type Rank = (u8, usize, usize);
 
+/// Joins the graphs of all parts of a fleet that does not apply the objects `left_alone`.
+#[must_use]
+pub fn join(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Graph {
+    let joints = Joints::of(&pieces, left_alone);
+    joints.join(pieces)
+}
+
 /// The graph of a fleet, and what it was joined from. Copies share both.
 #[derive(Clone, Debug)]
 pub struct Joined {
     graph: Arc<Graph>,
     pieces: Arc<[Piece]>,
     left_alone: Arc<[ObjectId]>,
+    joints: Arc<Joints>,
+}
+
+/// How pieces become a graph.
+#[derive(Debug)]
+struct Joints {
     /// By piece.
-    places: Arc<[Places]>,
-    /// For each vertex outside of all pieces, the number of the piece that it is from.
-    suppliers: Arc<[usize]>,
+    places: Vec<Places>,
+    /// The number of vertices that are objects of the fleet or in one.
+    count: usize,
+    /// The vertices after those, each with the number of the piece that it is from.
+    outside: Vec<(usize, Vertex)>,
 }
 
 impl Joined {
-    /// Joins the graphs of all parts of a fleet that does not apply the objects `left_alone`.
+    /// The same as [`join`], to be joined again.
     #[must_use]
     pub fn of(pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Self {
-        let (mut places, count) = place_objects(&pieces);
-        let outside = place_outside(&pieces, left_alone, &mut places, count);
-        let (suppliers, outside): (Vec<usize>, Vec<Vertex>) = outside.into_iter().unzip();
+        let joints = Joints::of(&pieces, left_alone);
         Self {
-            graph: join(&pieces, &places, count, outside).into(),
+            graph: joints.join(pieces.clone()).into(),
             pieces: pieces.into(),
             left_alone: left_alone.iter().copied().cloned().collect(),
-            places: places.into(),
-            suppliers: suppliers.into(),
+            joints: joints.into(),
         }
     }
 
@@ -110,13 +122,17 @@ impl Joined {
         if !now.is_like(before) {
             return None;
         }
-        let inside = self.graph.vertices.len() - self.suppliers.len();
+        let joints = &*self.joints;
+        let is_from_it = |at: usize| {
+            let outside = at.checked_sub(joints.count);
+            outside.is_some_and(|outside| joints.outside[outside].0 == number)
+        };
         let has_it = |vertex: &Vertex, at: usize| match vertex.place {
             Place::TopLevel(_) | Place::Embedded(_) => true,
-            Place::Outside => at >= inside && self.suppliers[at - inside] == number,
+            Place::Outside => is_from_it(at),
         };
         let vertices = before.vertices.iter().zip(&now.vertices);
-        let moved = vertices.zip(&self.places[number]);
+        let moved = vertices.zip(&joints.places[number]);
         let moved = moved.filter(|((before, now), _)| before.origin != now.origin);
         let moved = moved.filter_map(|((_, vertex), at)| Some(((*at)?, vertex)));
         let moved = moved.filter(|(at, vertex)| has_it(vertex, *at));
@@ -137,39 +153,52 @@ impl Graph {
     }
 }
 
-/// The graph of all pieces, whose objects are `count` vertices, with the vertices `outside` of them.
-fn join(pieces: &[Piece], places: &[Places], count: usize, outside: Vec<Vertex>) -> Graph {
-    let moved = pieces.par_iter().zip(places);
-    let moved: Vec<Graph> = moved
-        .map(|(piece, places)| piece.moved_to(places))
-        .collect();
-    let edges = moved.iter().map(|graph| graph.edges.len());
-    let mut joined = Graph {
-        edges: Vec::with_capacity(edges.sum()),
-        vertices: Vec::with_capacity(count + outside.len()),
-        ..Graph::default()
-    };
-    let mut vertices: Vec<Option<Vertex>> = vec![None; count];
-    for (graph, places) in moved.into_iter().zip(places) {
-        for (vertex, at) in graph.vertices.into_iter().zip(places) {
-            if let Some(at) = at.filter(|_| vertex.place != Place::Outside) {
-                vertices[at] = Some(vertex);
-            }
+impl Joints {
+    fn of(pieces: &[Piece], left_alone: &[&ObjectId]) -> Self {
+        let (mut places, count) = place_objects(pieces);
+        let outside = place_outside(pieces, left_alone, &mut places, count);
+        Self {
+            places,
+            count,
+            outside,
         }
-        joined.edges.extend(graph.edges);
-        joined.clusters.extend(graph.clusters);
-        joined.unlisted.extend(graph.unlisted);
     }
-    joined.vertices.extend(vertices.into_iter().flatten());
-    joined.vertices.extend(outside);
-    joined.edges.sort();
-    joined
+
+    /// The graph of the pieces that these are of.
+    fn join(&self, pieces: Vec<Piece>) -> Graph {
+        let moved = pieces.into_par_iter().zip(&self.places);
+        let moved: Vec<Graph> = moved
+            .map(|(piece, places)| piece.moved_to(places))
+            .collect();
+        let edges = moved.iter().map(|graph| graph.edges.len());
+        let mut joined = Graph {
+            edges: Vec::with_capacity(edges.sum()),
+            vertices: Vec::with_capacity(self.count + self.outside.len()),
+            ..Graph::default()
+        };
+        let mut vertices: Vec<Option<Vertex>> = vec![None; self.count];
+        for (graph, places) in moved.into_iter().zip(&self.places) {
+            for (vertex, at) in graph.vertices.into_iter().zip(places) {
+                if let Some(at) = at.filter(|_| vertex.place != Place::Outside) {
+                    vertices[at] = Some(vertex);
+                }
+            }
+            joined.edges.extend(graph.edges);
+            joined.clusters.extend(graph.clusters);
+            joined.unlisted.extend(graph.unlisted);
+        }
+        joined.vertices.extend(vertices.into_iter().flatten());
+        let outside = self.outside.iter().map(|(_, vertex)| vertex.clone());
+        joined.vertices.extend(outside);
+        joined.edges.sort();
+        joined
+    }
 }
 
 impl Piece {
     /// Its graph with the indices of the joined graph. The vertices stay in their order.
-    fn moved_to(&self, places: &Places) -> Graph {
-        let mut graph = Graph::clone(&self.graph);
+    fn moved_to(self, places: &Places) -> Graph {
+        let mut graph = Arc::unwrap_or_clone(self.graph);
         for vertex in &mut graph.vertices {
             vertex.place = match vertex.place {
                 Place::TopLevel(object) => Place::TopLevel(self.objects[object]),

@@ -28,7 +28,7 @@ use references::Named;
 
 pub use build::{build, build_beside, build_part};
 pub use draw::{dot, in_force, text};
-pub use join::{Joined, Piece};
+pub use join::{Joined, Piece, join};
 pub use outside::Elsewhere;
 pub use parts::Split;
 pub use schedule::{Pace, Schedule, Timing, about, critical_path, minutes, waits_for_roles};
