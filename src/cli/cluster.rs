@@ -239,12 +239,18 @@ async fn supply_revisions(
     expected: Arc<[ObjectId]>,
     mut view: watch::Receiver<View>,
 ) {
-    let mut last: Option<Arc<Graph>> = None;
+    // Revisions may share a graph.
+    let mut last: Option<(Option<String>, Arc<Graph>)> = None;
     while view.changed().await.is_ok() {
-        let graph = view.borrow_and_update().graph.clone();
-        let Some(graph) =
-            graph.filter(|graph| last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, graph)))
-        else {
+        let (revision, graph) = {
+            let view = view.borrow_and_update();
+            (view.revision.clone(), view.graph.clone())
+        };
+        let is_last = |graph: &Arc<Graph>| {
+            let last = last.as_ref();
+            last.is_some_and(|last| last.0 == revision && Arc::ptr_eq(&last.1, graph))
+        };
+        let Some(graph) = graph.filter(|graph| !is_last(graph)) else {
             continue;
         };
         let (client, wanted) = (client.clone(), Arc::clone(&graph));
@@ -258,6 +264,6 @@ async fn supply_revisions(
                 tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster");
             }
         }
-        last = Some(graph);
+        last = Some((revision, graph));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: the plain objects of a fleet. Out: those that a part of it is checked with. It does not know the rules.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::api::{embedded, kinds::INFRASTRUCTURE};
 use crate::model::{Object, ObjectId};
@@ -43,14 +43,14 @@ impl<'a> Environment<'a> {
         self.objects.values().copied()
     }
 
-    /// What `objects` are checked with, in no order: what they need, their namespaces, the definitions of their kinds, and the
+    /// What `objects` are checked with, by id: what they need, their namespaces, the definitions of their kinds, and the
     /// identities with names that may be meant.
     pub(super) fn beside(&self, objects: &[Object], needed: &[ObjectId]) -> Vec<&'a Object> {
         if self.objects.is_empty() {
             return Vec::new();
         }
         let own: HashSet<&ObjectId> = objects.iter().map(|object| &object.id).collect();
-        let mut beside: HashMap<&ObjectId, &'a Object> = HashMap::new();
+        let mut beside: BTreeMap<&ObjectId, &'a Object> = BTreeMap::new();
         let mut add = |object: &'a Object| {
             if !own.contains(&object.id) {
                 beside.insert(&object.id, object);

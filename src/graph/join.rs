@@ -66,8 +66,7 @@ impl Joined {
         }
     }
 
-    /// The same as [`Self::of`], but the graph is joined anew only if the pieces differ from those of this one in more than places
-    /// in files.
+    /// The same as [`Self::of`], but the graph is joined anew only if the pieces differ from those of this one in more than origins.
     #[must_use]
     pub fn again(&self, pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Self {
         match self.with_pieces(&pieces, left_alone) {
@@ -86,7 +85,7 @@ impl Joined {
         &self.graph
     }
 
-    /// The graph with the places in files of these pieces; `None` if they differ in anything else.
+    /// The graph with the origins of these pieces; `None` if they differ in anything else.
     fn with_pieces(&self, pieces: &[Piece], left_alone: &[&ObjectId]) -> Option<Arc<Graph>> {
         let has_same_objects = |(before, now): (&Piece, &Piece)| before.objects == now.objects;
         let are_same = self.pieces.len() == pieces.len()
@@ -111,8 +110,8 @@ impl Joined {
         Some(graph.into())
     }
 
-    /// The vertices of the joined graph that are at other places in files once a piece has another graph; `None` if the graphs differ
-    /// in anything else.
+    /// The new origins that a piece with another graph gives to vertices of the joined graph, by their indices; `None` if the graphs of
+    /// the piece differ in anything else.
     fn moved<'g>(
         &self,
         number: usize,
@@ -141,7 +140,7 @@ impl Joined {
 }
 
 impl Graph {
-    /// Returns true if it differs from another one in places in files alone.
+    /// Returns true if it differs from another one in nothing but origins.
     fn is_like(&self, other: &Self) -> bool {
         let is_same =
             |(one, other): (&Vertex, &Vertex)| one.place == other.place && one.id == other.id;

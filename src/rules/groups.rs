@@ -39,7 +39,8 @@ impl Groups {
 
     /// Adds the links to what findings about a part, or about its group, suggest.
     pub(crate) fn suggest<'f>(&mut self, part: usize, found: impl Iterator<Item = &'f Finding>) {
-        let wanted: Box<[Link]> = found.filter_map(suggesting).collect();
+        let mut wanted: Box<[Link]> = found.filter_map(suggesting).collect();
+        wanted.sort_unstable();
         if !wanted.is_empty() {
             let links = Links {
                 wanted,
@@ -49,7 +50,7 @@ impl Groups {
         }
     }
 
-    /// The groups. Those `before` had the same if it had the same links.
+    /// The groups. If `before` had the same links, its groups are taken.
     pub(crate) fn joined(&mut self, before: Option<&Self>) -> Arc<Joined> {
         let known = before.and_then(|before| before.find(self));
         let joined = known.unwrap_or_else(|| self.join().into());

@@ -23,8 +23,8 @@ pub(super) struct Names {
 #[derive(Clone, Debug)]
 pub(super) struct InAzure {
     pub(super) name: AzureName,
-    /// In the cluster; empty for a resource group. A resource that names none gets one from the controller of the object that it is in:
-    /// then that object.
+    /// Its owner in the cluster. If it names none, the object that it is embedded in: the controller of that completes it. Empty for a
+    /// resource group without an owner.
     pub(super) owner: String,
     /// True if its owner is named by an ARM ID.
     pub(super) is_owned_by_arm_id: bool,

@@ -113,13 +113,13 @@ impl<T> Memory<T> {
         self.checked
     }
 
-    /// Remembers a graph, too: that of the fleet, or of the last one that had no errors.
+    /// Remembers the graph of the fleet, too; if the fleet has errors, that of the last fleet without.
     pub(super) fn with_graph(self, graph: Option<&Joined>) -> Self {
         let graph = graph.cloned();
         Self { graph, ..self }
     }
 
-    /// The graph of the last fleet that had no errors.
+    /// The graph of the last fleet without errors.
     pub(super) const fn graph(&self) -> Option<&Joined> {
         self.graph.as_ref()
     }

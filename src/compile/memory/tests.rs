@@ -375,17 +375,24 @@ fn only_groups_of_what_changed_are_checked_again() {
 fn a_graph_is_shared_until_it_differs() {
     let mut fleet = Fleet::of(DEFINITIONS);
     let mut memory = Memory::default();
-    fleet.define("b.yaml", DEFINED[3]);
+    // What definitions are checked beside, and a plain object, which is checked each time.
+    fleet.set("identity.yaml", OTHERS[2].1[1]);
+    fleet.set("namespace.yaml", OTHERS[3].1[1]);
+    fleet.set("plain.yaml", OTHERS[5].1[1]);
+    fleet.define("b.yaml", &DEFINED[3].replace("a: b", "a: vv"));
     let first = fleet.warm(&mut memory);
-    let changed = DEFINED[3].replace("a: b", "a: c");
-    fleet.define("b.yaml", &changed);
-    let second = fleet.warm(&mut memory);
-    assert_ne!(second.kept, first.kept);
-    assert!(Arc::ptr_eq(&second.graph, &first.graph), "another tag");
-    let moved = changed.replace("metadata", "\nmetadata");
+    assert!(!first.checked.has_errors(), "{:#?}", first.checked);
+    for tag in '0'..='9' {
+        let changed = DEFINED[3].replace("a: b", &format!("a: v{tag}"));
+        fleet.define("b.yaml", &changed);
+        let next = fleet.warm(&mut memory);
+        assert_ne!(next.kept, first.kept);
+        assert!(Arc::ptr_eq(&next.graph, &first.graph), "another tag");
+    }
+    let moved = format!("\n{}", DEFINED[3]);
     fleet.define("b.yaml", &moved);
     let third = fleet.warm(&mut memory);
-    assert_ne!(third.graph, second.graph, "another line");
+    assert_ne!(third.graph, first.graph, "another line");
     assert_eq!(third.graph, fleet.cold().graph);
     // With an error there is no graph, and the last one is remembered.
     fleet.define("b.yaml", DEFINED[5]);
