@@ -42,7 +42,7 @@ pub struct Joined {
     joints: Arc<Joints>,
 }
 
-/// How pieces become a graph.
+/// The places of pieces in their joined graph.
 #[derive(Debug)]
 struct Joints {
     /// By piece.
@@ -66,7 +66,7 @@ impl Joined {
         }
     }
 
-    /// The same as [`Self::of`], but the graph is joined anew only if the pieces differ from those of this one in more than origins.
+    /// The same as [`Self::of`]. It joins the graph anew only if more than the origins in the pieces differ.
     #[must_use]
     pub fn again(&self, pieces: Vec<Piece>, left_alone: &[&ObjectId]) -> Self {
         match self.with_pieces(&pieces, left_alone) {
@@ -130,12 +130,14 @@ impl Joined {
             Place::TopLevel(_) | Place::Embedded(_) => true,
             Place::Outside => is_from_it(at),
         };
+        let mut moved = Vec::new();
         let vertices = before.vertices.iter().zip(&now.vertices);
-        let moved = vertices.zip(&joints.places[number]);
-        let moved = moved.filter(|((before, now), _)| before.origin != now.origin);
-        let moved = moved.filter_map(|((_, vertex), at)| Some(((*at)?, vertex)));
-        let moved = moved.filter(|(at, vertex)| has_it(vertex, *at));
-        Some(moved.map(|(at, vertex)| (at, &vertex.origin)).collect())
+        for ((before, now), at) in vertices.zip(&joints.places[number]) {
+            if let Some(at) = at.filter(|at| before.origin != now.origin && has_it(now, *at)) {
+                moved.push((at, &now.origin));
+            }
+        }
+        Some(moved)
     }
 }
 

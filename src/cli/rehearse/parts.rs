@@ -52,7 +52,7 @@ pub(super) fn script(whole: &Script, split: &Split<'_>, part: &Part) -> Script {
     }
 }
 
-/// What the fleet tells of the names of its objects.
+/// Facts about the whole fleet that the names of an object depend on.
 struct Joint<'a> {
     /// The identity with which private clusters are connected, if it is in the fleet.
     management: Option<&'a ObjectId>,
@@ -78,10 +78,8 @@ impl<'a> Joint<'a> {
     fn names(&self, role: &Role) -> Vec<String> {
         let management = self.management.filter(|_| role.is_private);
         let in_azure = role.names.in_azure.iter().map(|one| {
-            let owner = match self.by_arm_id.contains(&one.name) {
-                true => "",
-                false => &one.owner,
-            };
+            let is_ambiguous = self.by_arm_id.contains(&one.name);
+            let owner = if is_ambiguous { "" } else { &one.owner };
             let (kind, name) = &one.name;
             format!("{owner} {kind} {name}")
         });

@@ -189,9 +189,10 @@ async fn rehearse(
     let (router, mut fights) = fights::watched(bare.copy(Arc::new(clock)).router());
     let embedded = Embedded::behind(front(router), clock, options, settle, links);
     let target = embedded.target.clone();
-    let expected = match script.has_private_cluster() {
-        true => embedded.expected.as_slice(),
-        false => &[],
+    let expected = if script.has_private_cluster() {
+        embedded.expected.as_slice()
+    } else {
+        &[]
     };
     let supplied = supply(&target.client, &script.graph, expected).await?;
     let prerequisites = script.roles.iter().flat_map(|role| &role.prerequisites);

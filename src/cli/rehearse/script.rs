@@ -21,7 +21,7 @@ use crate::plan::{ApplySet, Kept, Plan, of_kept};
 pub(super) struct Role {
     kept: Kept,
     pub(super) names: Names,
-    /// What a person must create before it.
+    /// The objects that a person must create before it.
     pub(super) prerequisites: Vec<ObjectId>,
     /// The number of objects that it becomes: itself and the resources in it.
     pub(super) count: usize,

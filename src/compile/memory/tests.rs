@@ -394,7 +394,7 @@ fn a_graph_is_shared_until_it_differs() {
     let third = fleet.warm(&mut memory);
     assert_ne!(third.graph, first.graph, "another line");
     assert_eq!(third.graph, fleet.cold().graph);
-    // With an error there is no graph, and the last one is remembered.
+    // A fleet with errors has no graph. The memory keeps the one before.
     fleet.define("b.yaml", DEFINED[5]);
     assert!(fleet.warm(&mut memory).checked.has_errors());
     fleet.define("b.yaml", &moved);

@@ -129,7 +129,7 @@ impl Unit {
     }
 }
 
-/// What is known of a cluster and its pools, without looking at those of others.
+/// The entries of a cluster and its pools. Entries of other clusters are not visited.
 pub fn within<'u, T>(
     units: &'u BTreeMap<Unit, T>,
     cluster: &Unit,
